@@ -388,7 +388,7 @@ async function scaledFix(
     const changed: WrittenFile = { uri: file.uri, before: file.text, after: scaled.text };
     const all = [...fix.files.filter(({ uri }) => uri !== file.uri), changed];
     const read = await world.preview(before.uri, sourceTextsOf(all));
-    if (!read?.estimate || !fitsAsRead(read.estimate)) return undefined;
+    if (!fitsAsRead(read?.estimate)) return undefined;
     const rates = say(
       'learning rate {0} → {1} ({2} rule)',
       shownRate(scaled.before),

@@ -83,7 +83,7 @@ function table(
   output.write(`${paint('bold', displayPath(analysis.uri, folder))}  ${verdict}\n`);
   if (fixes.length === 0)
     output.write(
-      analysis.estimate && fitsAsRead(analysis.estimate)
+      fitsAsRead(analysis.estimate)
         ? `${say('Nothing to fix.')}\n`
         : `${say('No change of this file was found that makes it fit.')}\n`,
     );

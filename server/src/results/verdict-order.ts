@@ -8,5 +8,7 @@ export function compareVerdicts(a: Verdict, b: Verdict): number {
 }
 
 /** Whether a run fits by all that was read of it: only code of its own, which is not read, may make it larger. */
-export const fitsAsRead = ({ verdict, unmodelled = [] }: Pick<Estimate, 'verdict' | 'unmodelled'>): boolean =>
-  verdict === 'fits' || (unmodelled.length > 0 && unmodelled.every((name) => name === 'open-code'));
+export function fitsAsRead(estimate: Pick<Estimate, 'verdict' | 'unmodelled'> | undefined): boolean {
+  const { verdict, unmodelled = [] } = estimate ?? {};
+  return verdict === 'fits' || (unmodelled.length > 0 && unmodelled.every((name) => name === 'open-code'));
+}

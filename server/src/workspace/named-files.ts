@@ -9,9 +9,10 @@ const LONGEST_NOTEBOOK = 4_000_000;
 const MADE_NAME = /\$(?:\w+|[({][^)}\n]{1,80}[)}])\.(?:ya?ml|json|toml|py)\b/;
 /** Names that may stand without what is behind their dot. */
 const SHORTENED = /\.(?:ya?ml|json|toml|py)$/i;
-/** Names whose endings are looked for. */
-const LISTED = /\.(?:ya?ml|jsonc?|toml|py|ipynb|sh|bash|slurm|sbatch|flags)$/;
-const ENDINGS = /\.(?:ya?ml|jsonc?|toml|py|ipynb|sh|bash|slurm|sbatch|flags)/g;
+/** Endings of the names that are looked for. */
+const ENDING = String.raw`\.(?:ya?ml|jsonc?|toml|py|ipynb|sh|bash|slurm|sbatch|flags)`;
+const LISTED = new RegExp(`${ENDING}$`);
+const ENDINGS = new RegExp(ENDING, 'g');
 /** Characters before a dot that tell one name from others. */
 const TAIL = 24;
 

@@ -91,13 +91,9 @@ export function overOwnCode(
   );
   const [worst] = worse.sort((a, b) => b.peak.processBytes - a.peak.processBytes);
   if (!worst) return { estimate: widened, ...(widened.verdict === 'fits' ? {} : { code: { code } }) };
-  const ended = withBand(
-    widened,
-    worse.map(({ peak }) => peak),
-  );
-  const isOpen = ended.verdict === 'unknown';
+  const peaks = [widened.peak, ...worse.map(({ peak }) => peak)];
   return {
-    estimate: isOpen ? ended : withoutVerdict(ended, 'open-code'),
+    estimate: withoutVerdict(withBand(estimate, peaks), 'open-code'),
     code: { code, answer: worst.answer },
   };
 }

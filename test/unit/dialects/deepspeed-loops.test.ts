@@ -157,6 +157,29 @@ engine, *_ = deepspeed.initialize(model=model, config=config)
     }
   });
 
+  it('whose settings a condition decides are what needs more, whoever hands them over', () => {
+    const settings = `offload = {"device": "cpu"} if small() else None
+config = {"train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": True}, "zero_optimization": {"stage": 2, "offload_optimizer": offload}}
+`;
+    const trainer = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+${settings}args = TrainingArguments(output_dir="out", deepspeed=config)
+Trainer(AutoModelForCausalLM.from_pretrained("gpt2"), args=args).train()
+`;
+    const engine = `${HEAD}${settings}engine, *_ = deepspeed.initialize(model=model, config=config)\n${LOOP}`;
+    for (const text of [trainer, engine]) {
+      const { facts, unread = [] } = python(text);
+      assert.equal(
+        facts.some(({ field, value }) => field === 'offload.optimizer' && value !== 'none'),
+        false,
+        text,
+      );
+      assert.ok(
+        unread.some(({ kind, text: words }) => kind === 'branch' && /offload_optimizer/.test(words)),
+        text,
+      );
+    }
+  });
+
   it('that hold a second model have no loss that is known', () => {
     const both = `other = AutoModelForCausalLM.from_pretrained("gpt2")
 engine, *_ = deepspeed.initialize(model=model, config=config)

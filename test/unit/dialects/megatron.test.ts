@@ -511,7 +511,12 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NNODES pretrain_gpt.py \\
   });
 
   it('other models on the flags of a language model are not estimated', () => {
-    for (const program of ['tasks/main.py --task RACE', './pretrain_ict.py', 'pretrain_vision_classify.py'])
+    for (const program of [
+      'tasks/main.py --task RACE',
+      './pretrain_ict.py',
+      'pretrain_vision_classify.py',
+      'pretrain_retro.py --retro-add-retriever',
+    ])
       assert.deepEqual(
         (script(`torchrun --nproc_per_node 8 ${program} ${OLD}`).unread ?? []).flatMap(({ kind, text }) =>
           kind === 'refused' ? [text] : [],

@@ -28,7 +28,7 @@ export const applyChange = toolOf({
       throw new ToolError(`"${title}" changes files outside of the folder.`, AGAIN);
     for (const file of files) await mustBeAsItWas(file, before, desk);
     const proven = await before.preview(uri, new Map(files.map(({ uri: own, after }) => [own, after])));
-    if (!proven?.estimate || !fitsAsRead(proven.estimate))
+    if (!proven || !fitsAsRead(proven.estimate))
       throw new ToolError(
         `"${title}" does not make the run fit any more: something else has changed.`,
         AGAIN,

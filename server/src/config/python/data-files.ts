@@ -1,7 +1,7 @@
 import type { Range } from '../../text/place';
 import { interpolated } from '../interpolation';
 import type { ConfigDocument, ConfigNode } from '../node';
-import { sameFile } from './plain-path';
+import { sameFile } from '../plain-path';
 import type { DataRequest, PyValue } from './value';
 
 /** The same request is answered the same. */

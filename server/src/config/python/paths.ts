@@ -1,6 +1,6 @@
+import { plainPath } from '../plain-path';
 import type { Machine } from './machine';
 import { stringOf } from './node-of-value';
-import { plainPath } from './plain-path';
 import { serializedIn } from './serialized-value';
 import type { SyntaxNode } from './syntax-node';
 import type { PyValue } from './value';

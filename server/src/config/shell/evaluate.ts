@@ -1,4 +1,5 @@
 import { type Command, type CommandExpansionPart, type ParsedScript, parse } from 'unbash';
+import { sameFile } from '../plain-path';
 import { valueOfExpr } from './arithmetic';
 import { ShellBuiltins } from './builtins';
 import { STARTED, SUCCESS, UNKNOWN } from './condition';
@@ -383,9 +384,10 @@ class Evaluator extends ShellBuiltins {
   /** Conditions that decide what stands in files that the script writes and the words name: `--deepspeed ds.json`. */
   private guessesOfFiles(words: readonly PlacedText[]): TextStretch[] {
     if (this.job.files.size === 0) return [];
-    const plain = (path: string) => path.replace(/^--?[\w-]+=/, '').replace(/^\.\//, '');
-    const named = new Set(words.map((word) => plain(textOfPieces(word))));
-    return guessesIn([...this.job.files].flatMap(([path, text]) => (named.has(plain(path)) ? [text] : [])));
+    const named = new Set(words.map((word) => sameFile(textOfPieces(word).replace(/^--?[\w-]+=/, ''))));
+    return guessesIn(
+      [...this.job.files].flatMap(([path, text]) => (named.has(sameFile(path)) ? [text] : [])),
+    );
   }
 
   /** A script that this one has written before: `bash job.sh`, `sbatch job.sbatch`, `./job.sh`. */
@@ -394,9 +396,8 @@ class Evaluator extends ShellBuiltins {
     const texts = words.map(textOfPieces);
     const name = texts[0] ?? '';
     const runs = /^(?:.*\/)?(?:ba|z)?sh$|^(?:.*\/)?sbatch$|^srun$/.test(name);
-    const plain = (path: string) => path.replace(/^\.\//, '');
     const at = runs ? texts.findIndex((text, i) => i > 0 && !text.startsWith('-')) : 0;
-    const path = [...this.job.files.keys()].find((each) => plain(each) === plain(texts[at] ?? ''));
+    const path = [...this.job.files.keys()].find((each) => sameFile(each) === sameFile(texts[at] ?? ''));
     const script = path === undefined ? undefined : this.job.files.get(path);
     if (path === undefined || !script || /\.(json|ya?ml|toml|py)$/.test(path)) return undefined;
     this.job.started.add(path);

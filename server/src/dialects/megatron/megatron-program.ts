@@ -15,8 +15,8 @@ const SCRIPT =
   /(^|\/)(pretrain|finetune|train)_(gpt|gpt2|bert|t5|llama|mamba|hybrid|moe|mixtral|vlm|retro)\w*\.py$/;
 /** Scripts that take the same flags and train nothing. */
 const SERVES = /inference|generat|text_gen|server|eval|zeroshot|prompting|convert/;
-/** Scripts that take the same flags for other models: two encoders (`pretrain_ict.py`), images (`pretrain_vision_*.py`), a classifier (`tasks/main.py`). */
-const OTHER_MODEL = /(^|\/)(?:pretrain_(?:ict|biencoder|realm|vision_\w+)|tasks\/(?:\w+\/)?main)\.py$/;
+/** Scripts that take the same flags for other models: two encoders (`pretrain_ict.py`), neighbours that are retrieved (`pretrain_retro.py`), images (`pretrain_vision_*.py`), a classifier (`tasks/main.py`). */
+const OTHER_MODEL = /(^|\/)(?:pretrain_(?:ict|biencoder|realm|retro|vision_\w+)|tasks\/(?:\w+\/)?main)\.py$/;
 /**
  * Flags of the forks alone, and of Megatron-LM from before its core, which they are made from: those that 0.4 has no more, whose layers are
  * Megatron's own unless Transformer Engine's are asked for (https://github.com/NVIDIA/Megatron-LM/blob/v2.6/megatron/arguments.py; the

@@ -40,37 +40,35 @@ const SAVES =
 const NAMES_MODULES = /^(?:target_modules|modules_to_save|lora_target_modules)$/;
 
 /** Of several values the one that needs the most: the largest number, no saving, more of what is no saving. */
-export function worst(key: string): (value: PyEither) => PyValue {
-  return ({ options }) => {
-    const [first] = options;
-    const numbers = options.flatMap((option) =>
-      option.kind === 'scalar' && typeof option.value === 'number' ? [[option.value, option] as const] : [],
-    );
-    // Of what is not known nobody can tell whether it needs more.
-    const known = options.filter(isKnown);
-    // -1 is no limit of steps: the epochs count.
-    const endless = key === 'max_steps' ? numbers.find(([steps]) => steps <= 0) : undefined;
-    if (endless) return endless[1];
-    if (numbers.length > 0 && numbers.length === known.length) {
-      const [most] = [...numbers].sort(([a], [b]) => b - a);
-      if (most) return most[1];
-    }
-    const lists = options.filter((option) => option.kind === 'list');
-    // Each names modules of another model: those that the model has need most together.
-    if (NAMES_MODULES.test(key) && first && lists.length > 1 && lists.length === known.length)
-      return { kind: 'list', items: lists.flatMap(({ items }) => items), range: first.range };
-    const types = options.map((option) => (option.kind === 'name' ? BYTES[option.name] : undefined));
-    if (types.every((bytes) => bytes !== undefined))
-      return options[types.indexOf(Math.max(...types))] ?? first ?? NOWHERE;
-    const off = options.find(
-      (option) => option.kind === 'scalar' && (option.value === false || option.value === null),
-    );
-    const on = options.filter((option) => option !== off);
-    // What a call made is no list of modules.
-    const most = on.find((one) => isKnown(one) && !(isMade(one) && NAMES_MODULES.test(key))) ?? on[0];
-    const chosen = SAVES.test(key) ? (off ?? most) : most;
-    return chosen ?? first ?? NOWHERE;
-  };
+export function worst({ options }: PyEither, key = ''): PyValue {
+  const [first] = options;
+  const numbers = options.flatMap((option) =>
+    option.kind === 'scalar' && typeof option.value === 'number' ? [[option.value, option] as const] : [],
+  );
+  // Of what is not known nobody can tell whether it needs more.
+  const known = options.filter(isKnown);
+  // -1 is no limit of steps: the epochs count.
+  const endless = key === 'max_steps' ? numbers.find(([steps]) => steps <= 0) : undefined;
+  if (endless) return endless[1];
+  if (numbers.length > 0 && numbers.length === known.length) {
+    const [most] = [...numbers].sort(([a], [b]) => b - a);
+    if (most) return most[1];
+  }
+  const lists = options.filter((option) => option.kind === 'list');
+  // Each names modules of another model: those that the model has need most together.
+  if (NAMES_MODULES.test(key) && first && lists.length > 1 && lists.length === known.length)
+    return { kind: 'list', items: lists.flatMap(({ items }) => items), range: first.range };
+  const types = options.map((option) => (option.kind === 'name' ? BYTES[option.name] : undefined));
+  if (types.every((bytes) => bytes !== undefined))
+    return options[types.indexOf(Math.max(...types))] ?? first ?? NOWHERE;
+  const off = options.find(
+    (option) => option.kind === 'scalar' && (option.value === false || option.value === null),
+  );
+  const on = options.filter((option) => option !== off);
+  // What a call made is no list of modules.
+  const most = on.find((one) => isKnown(one) && !(isMade(one) && NAMES_MODULES.test(key))) ?? on[0];
+  const chosen = SAVES.test(key) ? (off ?? most) : most;
+  return chosen ?? first ?? NOWHERE;
 }
 const ZERO = { line: 0, character: 0 };
 const NOWHERE: PyValue = { kind: 'unknown', range: { start: ZERO, end: ZERO } };
@@ -240,7 +238,7 @@ export function blockOfArguments(
       const settings = key === 'deepspeed' ? DEEPSPEED_TABLE : rows;
       leaveUnknownIn(draft, argument, settings, settings === rows ? `${key}.` : '', fields);
     }
-    return [{ key, keyRange, value: nodeOf(value, { used, bf16, choose: worst(key) }) }];
+    return [{ key, keyRange, value: nodeOf(value, { used, bf16, choose: worst, key }) }];
   });
   return { kind: 'map', entries: [...entries, ...extra], range };
 }

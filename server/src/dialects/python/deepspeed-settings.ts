@@ -21,7 +21,7 @@ export function readDeepspeedArgument(
   const value = asWritten(program, argument.value);
   if (value.kind === 'dict' && !value.open) {
     leaveUnknownIn(draft, { ...argument, value }, DEEPSPEED_TABLE, '', []);
-    const node = nodeOf(value, { bf16, choose: (one, name = '') => worst(name)(one) });
+    const node = nodeOf(value, { bf16, choose: worst });
     if (node.kind === 'map') readDeepspeedSettings(node, draft, context);
     return true;
   }

@@ -1,4 +1,4 @@
-import { sameFile } from '../../config/python/plain-path';
+import { sameFile } from '../../config/plain-path';
 import type { PyProgram, PyValue } from '../../config/python/value';
 
 /**
