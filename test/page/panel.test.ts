@@ -54,10 +54,13 @@ describe('breakdown panel page', () => {
       return [isBefore(legend, parts), other ? isBefore(parts, other) : true];
     });
     assert.deepEqual(follows, [true, true]);
-    const boxes = async () => ({
-      knobs: await page.locator('#panel-overview .try').boundingBox(),
-      bar: await page.locator('#panel-overview .component-bar').boundingBox(),
-    });
+    // The bar is drawn anew for another width: until then there is none.
+    const boxOf = async (selector: string) => {
+      const found = page.locator(`#panel-overview ${selector}`);
+      await found.waitFor();
+      return found.boundingBox();
+    };
+    const boxes = async () => ({ knobs: await boxOf('.try'), bar: await boxOf('.component-bar') });
     const wide = await boxes();
     assert.ok(wide.knobs && wide.bar && wide.knobs.x >= wide.bar.x + wide.bar.width, JSON.stringify(wide));
     await page.setViewportSize({ width: 800, height: 900 });
